@@ -109,6 +109,11 @@ class Call:
             if source is not None:
                 group.sources.setdefault(source.path, source)
             found.add_faults(faults)
+        if any("LMCACHE_CONFIG_FILE" in node.env for node in found.nodes):
+            from pd_launch.launcher.sources.forms.lmcache_file import read_named
+
+            for source in read_named(found.nodes, self.templates, self.inputs.max_size):
+                group.sources.setdefault(source.path, source)
         if len(found.nodes) > MAX_ENGINES:
             found.add_faults([too_many(found.nodes[MAX_ENGINES])])
             del found.nodes[MAX_ENGINES:]

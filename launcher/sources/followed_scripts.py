@@ -20,6 +20,7 @@ from pd_launch.launcher.sources.engine.torn import put_together
 from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise, unseen
 from pd_launch.launcher.sources.file_faults import MAX_ENGINES, MAX_NESTED, read_often, too_deep
 from pd_launch.launcher.sources.followed_profiles import ReadingProfiles
+from pd_launch.launcher.sources.forms.lmcache_file import note_written, read_written
 from pd_launch.launcher.sources.forms.online_dp import apart, join_group, read_online_dp, template_for, templates_of
 from pd_launch.launcher.sources.forms_table import tree_form
 from pd_launch.launcher.sources.given_files import keep_written, read_given
@@ -131,11 +132,20 @@ class Scripts:
         commands, torn = put_together(script.commands, script.faults)
         found.add_faults([*script.faults, *torn])
         before = len(found.nodes)
+<<<<<<< HEAD
         run, links = files_run(commands), Links()
         for command in (links.followed(command) for command in commands):
             keep_written(command, found)
+=======
+        run = files_run(commands)
+        for command in commands:
+            started = len(found.nodes)
+>>>>>>> wt-options
             if read_command(command, "shell", text.source.path, found, finish):
+                for node in found.nodes[started:]:
+                    read_written(node, found.written, found)
                 continue
+            note_written(command, found)
             if read_given(command, found, self.known_form):
                 continue
             so_far = found.size()

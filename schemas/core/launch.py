@@ -207,6 +207,8 @@ class NodeLaunch:
     """
     foreground: bool = False
     """Whether its script waits for its end, so that what comes after it never runs beside it."""
+    lmcache: Node | None = None
+    """The file of LMCache's options that it is given, where that can be read."""
     _index: _Index | None = field(default=None, init=False, repr=False, compare=False)
 
     def add(self, *args: Arg) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pd_launch.schemas.core.target import Target, release
+from pd_launch.schemas.releases import lmcache
 from pd_launch.schemas.releases.facts import Code, Documented, Fact, ascend, options
 from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, names_of_any, vllm_table
 
@@ -133,7 +134,7 @@ def known_names() -> frozenset[str]:
     others = json.loads(Path(__file__).with_name("environment_others.json").read_text(encoding="utf-8"))
     named = {name for names in others.values() for name in names}
     read = [*names_of_any("vllm", "env"), *names_of_any("vllm-ascend", "env")]
-    return frozenset({*ASCEND, *COMMON, *VLLM_OLD, *named, *read})
+    return frozenset({*ASCEND, *COMMON, *VLLM_OLD, *named, *read, *lmcache.variables()})
 
 
 @cache

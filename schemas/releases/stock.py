@@ -139,6 +139,26 @@ SIDE_CHANNEL_BY_RANK = _code(
     "vllm/distributed/kv_transfer/kv_connector/v1/nixl/*.py",
     r"VLLM_NIXL_SIDE_CHANNEL_PORT\s+\+ vllm_config\.parallel_config\.data_parallel_index",
 )  # fmt: skip
+EXTERNAL_RANKS = _code(
+    "external-balancer-needs-ranks", None, "external load balancing is refused with a data-parallel size of 1",
+    "vllm/config/parallel.py", r"data_parallel_external_lb can only be set when data_parallel_size > 1",
+)  # fmt: skip
+PREFETCH_GROUP = _code(
+    "offload-group-bounded", None, "--offload-num-in-group is --offload-group-size at most",
+    "vllm/config/offload.py", r"must be <= offload_group_size",
+)  # fmt: skip
+MICROBATCHES = _code(
+    "microbatches-need-deepep", None, "microbatches need the all2all backend of DeepEP or of NIXL",
+    "vllm/config/vllm.py", r"Microbatching currently only supports the",
+)  # fmt: skip
+MICROBATCHES_ON_ROCM = _code(
+    "microbatches-on-rocm", "0.33.0", "microbatches run on ROCm with the default all2all backend too",
+    "vllm/config/vllm.py", r"current_platform\.is_rocm\(\):\s+supported_backends = \[",
+)  # fmt: skip
+DRAFT_MODEL = _code(
+    "drafts-need-model", None, "a number of drafts is refused for a method that needs a model, without one",
+    "vllm/config/speculative.py", r"num_speculative_tokens was provided but without speculative model",
+)  # fmt: skip
 ACTIVE_BOUND = _code(
     "active-requests-bounded", "0.31.0", "--max-num-active-seqs is --max-num-seqs at most",
     "vllm/config/scheduler.py", r"self\.max_num_active_seqs > self\.max_num_seqs",

@@ -28,7 +28,8 @@ NAMES = {
     "PD114": (
         "tool-parser", "log-outputs", "detailed-traces", "nsight", "ngram-tokens", "no-draft-method", "lookup-bounds",
         "async-ngram", "decode-context", "machines", "supervised", "redundant-experts", "cpu-loras", "torch-profiler",
-        "whitespace", "encoder-role", "active-requests", "context-spans", "devices-twice",
+        "whitespace", "encoder-role", "active-requests", "context-spans", "devices-twice", "whitespace-auto",
+        "lone-rank", "lone-balancer", "prefetch-group", "microbatches", "draft-model",
     ),
 }  # fmt: skip
 NOT_HERE = {
@@ -36,6 +37,8 @@ NOT_HERE = {
     "ngram-tokens.silent": "Arctic Inference",
     "redundant-experts.silent": "only supported on CUDA",
     "encoder-role.silent": "requires a multimodal model",
+    "lone-rank.silent": "Non-MoE models",
+    "draft-model.silent": "Invalid repository ID",
     "context-spans.silent": "Model Runner V1 does not support: prefill context parallel",
 }
 """Right ones that need something that this machine lacks, with a word of what the engine says."""

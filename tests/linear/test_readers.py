@@ -17,6 +17,7 @@ from tests.sampling import sample
 
 SERVE = "vllm serve m --port 8000"
 KV = SERVE + " --kv-transfer-config "
+LMCACHE = "LMCACHE_CONFIG_FILE=l " + KV + """'{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}'"""
 PROFILE = "version: 1\nhardware: cpu\nmodel: m\n"
 Text = Callable[[int], str]
 
@@ -70,6 +71,10 @@ SHELL: dict[str, Text] = {
     "aliases": lambda n: "".join(f"alias a{i}='vllm serve'\na{i} m\n" for i in range(n)),
     "functions-never-called": lambda n: "".join(f"f{i}() {{ vllm serve m; }}\n" for i in range(n)),
     "values-that-are-held": lambda n: "".join(f"A{i}[x]='vllm serve m --a 1'\n" for i in range(n)) + "eval $X\n",
+    "lmcache-files": lambda n: "".join(
+        f"cat > l{i} <<E\nchunk_sizes: 1\nE\n{LMCACHE.replace('=l', f'=l{i}', 1)} &\n" for i in range(n)
+    ),
+    "lmcache-keys": lambda n: "cat > l <<E\n" + "".join(f"a{i}: 1\n" for i in range(n)) + f"E\n{LMCACHE}\n" * 9,
     "false-ends": lambda n: "cat <<E\n" + "Ex\n" * n + "E\n" + SERVE,
     "here-documents-without-end": lambda n: "cat <<E\nEx\n" * min(n, 2900) + "#\n" * n + SERVE,
     "gaps": lambda n: "xargs " + SERVE + " {}" * n,

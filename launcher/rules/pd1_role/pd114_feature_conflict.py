@@ -30,7 +30,10 @@ ZH = r"""
 编码器缓存连接器没有角色，多端口负载均衡没有 rank；
 以及必须整除另一个数、或不能超过另一个数的值：DCP 与 TP 或 PCP、`--nnodes` 与 rank 总数、LoRA 数量、
 `--max-num-active-seqs`、TP 与已知模型的注意力头数；
-还有 `--device-ids` 里重复的设备。
+还有 `--device-ids` 里重复的设备。也检查默认值不满足要求的选项：
+只有一个 rank 时的 `--data-parallel-rank` 与外部负载均衡，
+没有 DeepEP 的微批（`--enable-dbo`、`--ubatch-size`），大于 `--offload-group-size` 的 `--offload-num-in-group`，
+没有草稿模型的 EAGLE 等方法，没有选定后端的 `disable_any_whitespace`。
 
 另有一张表列出 vLLM 拒绝的其他组合及其版本：`--enable-return-routed-experts` 与流水线并行、上下文并行或 P/D 连接器，
 HiSparseConnector 与多个流水线阶段、DCP 或完整图，没有专家并行的 EPLB 及其异步形式，弹性专家并行，`--nnodes` 与 Ray，
@@ -79,7 +82,10 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     folder, an encoder cache connector without its role, the multi-port load balancer without ranks; and numbers that
     must divide or bound each other: DCP and TP or PCP, `--nnodes` and all ranks, LoRAs on the device and in host
     memory, `--max-num-active-seqs` and `--max-num-seqs`, TP and the attention heads of a model that is known; and a
-    device that `--device-ids` names twice.
+    device that `--device-ids` names twice. Also options that another one's default does not allow:
+    `--data-parallel-rank` and external load balancing with one rank, microbatches (`--enable-dbo`, `--ubatch-size`)
+    without DeepEP, `--offload-num-in-group` above `--offload-group-size`, EAGLE and similar drafts without a model, and
+    `disable_any_whitespace` without a backend.
 
     A table holds further refusals of vLLM, each with its releases: `--enable-return-routed-experts` with pipeline or
     context parallelism and with P/D connectors, HiSparseConnector with several stages, DCP or full graphs, EPLB without

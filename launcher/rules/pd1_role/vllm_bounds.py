@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd1_role.option_pairs import Conflict
+from pd_launch.launcher.rules.pd1_role.vllm_lonely import lonely
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
@@ -18,6 +19,7 @@ def bounds(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         yield from _active(node, target)
         yield from _spans(node, target)
         yield from _devices(node, target)
+        yield from lonely(node, target)
 
 
 def _active(node: NodeLaunch, target: Target) -> Iterator[Conflict]:

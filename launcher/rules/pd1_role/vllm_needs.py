@@ -247,14 +247,16 @@ def _whitespace(node: NodeLaunch) -> Iterator[Conflict]:
     config = node.value("structured-outputs-config")
     wish = config.get("disable_any_whitespace") if config is not None else None
     backend = config.get("backend") if config is not None else None
-    if wish is None or wish.value is not True or backend is None or backend.string() is None:
+    if wish is None or wish.value is not True or (backend is not None and backend.string() is None):
         return
-    if backend.value not in ("xgrammar", "guidance"):
+    chosen = backend.value if backend is not None else "auto"
+    if chosen not in ("xgrammar", "guidance"):
         yield Conflict(
             wish.key or wish.origin,
-            f"disable_any_whitespace works with xgrammar and guidance only, not with {backend.value}",
-            f"disable_any_whitespace 只能与 xgrammar 或 guidance 一起使用，不能用于 {backend.value}",
-            backend.origin,
+            f"disable_any_whitespace works with xgrammar and guidance only, not with {chosen}",
+            f"disable_any_whitespace 只能与 xgrammar 或 guidance 一起使用，不能用于 {chosen}",
+            backend.origin if backend is not None else None,
+            Msg('write "backend": "xgrammar" or "guidance"', '写 "backend": "xgrammar" 或 "guidance"'),
         )
 
 

@@ -23,6 +23,7 @@ from pd_launch.schemas.engine.connector_keys import (
     releases_reading,
 )
 from pd_launch.schemas.engine.kv_transfer import TOP_LEVEL_FIELDS, Connector, connectors
+from pd_launch.schemas.releases import lmcache
 
 ZH = """
 连接器不认识的选项
@@ -146,6 +147,8 @@ def _others(connector: Connector, extra: Node, deployment: Deployment) -> Iterat
     keys = (*known.kinds, *PLATFORM_KEYS)
     unclear = []
     for key, value in extra.items():
+        if name in lmcache.READERS and (key.startswith(lmcache.OPTION) or key in lmcache.kinds()):
+            continue  # PD710 knows these
         if key in TOP_LEVEL_FIELDS and key not in known.kinds:
             yield _misplaced(connector, key, value)
         elif key in ("prefill", "decode"):

@@ -104,6 +104,11 @@ class Found:
     pods: list[Pod] = field(default_factory=list)
     """Containers of pods, with and without an engine."""
 
+    written: dict[str, Text] = field(default_factory=dict)
+    """Here-documents that scripts write into files, by path and by name, the last one of each."""
+    trees: dict[Place, Node | None] = field(default_factory=dict)
+    """What was read of such texts, by where they begin: many engines may have the same file."""
+
     def size(self) -> int:
         """Return how much was found so far: engines, scripts and faults."""
         return len(self.nodes) + len(self.nested) + len(self.offered) + len(self.faults)

@@ -8,6 +8,7 @@ from pd_launch.launcher.sources.engine.engines import add_engine, add_proxy, ima
 from pd_launch.launcher.sources.engine.found import Finish, Found, Nested
 from pd_launch.launcher.sources.engine.one_word import apart
 from pd_launch.launcher.sources.forms.dockerfile import read as read_dockerfile
+from pd_launch.launcher.sources.forms.lmcache_file import read_written
 from pd_launch.launcher.sources.forms.relocate import is_inside, read_inside
 from pd_launch.launcher.sources.text.interpolate import COMPOSE, Words, expand, expand_command, expand_value
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, NodeLaunch, Side
@@ -60,6 +61,7 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
         node.env_open = _further(service)
         node.side = node.side or side_of(name)
         node.host = host if container.host_network else None
+        read_written(node, files, found)
 
     words = image_engine(words, container.image, bool(entrypoint))
     if not add_engine(words, "compose", name, origin, found, finish):

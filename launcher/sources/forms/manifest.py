@@ -14,6 +14,7 @@ from pd_launch.launcher.sources.forms.booster import read_booster
 from pd_launch.launcher.sources.forms.chart_words import ADDED, chart_command, kserve_command
 from pd_launch.launcher.sources.forms.compose import side_of
 from pd_launch.launcher.sources.forms.dynamo_graph import MAIN
+from pd_launch.launcher.sources.forms.lmcache_file import read_written
 from pd_launch.launcher.sources.forms.only_arguments import add_arguments, are_arguments, only_arguments
 from pd_launch.launcher.sources.forms.pod_facts import add_placement, facts_of
 from pd_launch.launcher.sources.forms.pod_parts import (
@@ -152,6 +153,7 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
         node.env = {**env, **node.env}
         node.env_open = node.env_open or env_open
         node.side = node.side or side
+        read_written(node, around.files, found)
 
     folder = container.get("workingDir")
     around = Around(

@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from pd_launch.launcher.sources.engine.found import Finish, Found, Nested
+from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch, Proxy
 from pd_launch.schemas.core.quoting import Quoting
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Splice, Text
@@ -34,6 +35,13 @@ def read_inside(text: Text, found: Found, read: Callable[[SourceFile, Found], No
         Proxy(move.place(p.origin), p.program, [move.node(w) for w in p.words], p.container) for p in more.proxies
     ]
     found.add_faults([move.fault(fault) for fault in more.faults])
+
+
+def tree_inside(text: Text) -> Node | None:
+    """Return the first document of YAML in the characters of ``text``, at its place in the file; None without one."""
+    inner = SourceFile(f"{text.source.path}{_INSIDE}", text.value)
+    documents, _ = parse_yaml(inner)
+    return _Move(text, inner).node(documents[0]) if documents else None
 
 
 def is_inside(source: SourceFile) -> bool:
@@ -117,6 +125,7 @@ class _Move:
         node.env_open = self.place(node.env_open) if node.env_open is not None else None
         node.env = {name: self.variable(found) for name, found in node.env.items()}
         node.model = self.node(node.model) if node.model is not None else None
+        node.lmcache = self.node(node.lmcache) if node.lmcache is not None else None
         if node.container is not None:
             node.container = replace(
                 node.container,

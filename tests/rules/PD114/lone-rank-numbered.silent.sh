@@ -1,0 +1,2 @@
+# pd-test: target=vllm==0.32.0
+vllm serve /models/m --data-parallel-rank $RANK

@@ -1,0 +1,6 @@
+#!/bin/bash
+# pd-test: target=vllm:0.32.0 severity=warning line=4
+cat > lmcache.yaml <<EOF
+enable_nixl_storage: true
+EOF
+LMCACHE_CONFIG_FILE=lmcache.yaml vllm serve m --kv-transfer-config '{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}'

@@ -1,0 +1,6 @@
+#!/bin/bash
+# pd-test: target=vllm:0.32.0
+cat > lmcache.yaml <<EOF
+p2p_init_ports: "8200, 8201"
+EOF
+LMCACHE_CONFIG_FILE=lmcache.yaml vllm serve m --kv-transfer-config '{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}'

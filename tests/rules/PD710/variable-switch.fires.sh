@@ -1,0 +1,4 @@
+#!/bin/bash
+# pd-test: target=vllm:0.32.0 severity=warning line=3
+export LMCACHE_LOCAL_CPU=yes
+vllm serve m --kv-transfer-config '{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}'
