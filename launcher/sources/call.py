@@ -18,7 +18,7 @@ from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.core.values import SourceFile, Text
 
 
 @dataclass
@@ -100,12 +100,13 @@ class Call:
 
             send_requests(found.services, found.pods)
         name_machines(found.nodes)
+        files: dict[str, SourceFile | Text] = {**found.written, **self.templates}
         for node in found.nodes:
             if node.arg("config") is None:
                 continue
             from pd_launch.launcher.sources.engine.config_file import read_config_file
 
-            source, faults = read_config_file(node, {**found.written, **self.templates}, self.inputs.max_size)
+            source, faults = read_config_file(node, files, self.inputs.max_size)
             if source is not None:
                 group.sources.setdefault(source.path, source)
             found.add_faults(faults)

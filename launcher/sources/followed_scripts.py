@@ -23,7 +23,7 @@ from pd_launch.launcher.sources.followed_profiles import ReadingProfiles
 from pd_launch.launcher.sources.forms.lmcache_file import note_written, read_written
 from pd_launch.launcher.sources.forms.online_dp import apart, join_group, read_online_dp, template_for, templates_of
 from pd_launch.launcher.sources.forms_table import tree_form
-from pd_launch.launcher.sources.given_files import keep_written, read_given
+from pd_launch.launcher.sources.given_files import read_given
 from pd_launch.launcher.sources.release.installs import CommandLine
 from pd_launch.launcher.sources.shell.follow import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell.state import Effort, Scope
@@ -132,15 +132,9 @@ class Scripts:
         commands, torn = put_together(script.commands, script.faults)
         found.add_faults([*script.faults, *torn])
         before = len(found.nodes)
-<<<<<<< HEAD
         run, links = files_run(commands), Links()
         for command in (links.followed(command) for command in commands):
-            keep_written(command, found)
-=======
-        run = files_run(commands)
-        for command in commands:
             started = len(found.nodes)
->>>>>>> wt-options
             if read_command(command, "shell", text.source.path, found, finish):
                 for node in found.nodes[started:]:
                     read_written(node, found.written, found)

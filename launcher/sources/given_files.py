@@ -17,6 +17,7 @@ from pd_launch.launcher.sources.engine.scripts_given import (
 )
 from pd_launch.launcher.sources.engine.unfollowed import not_started
 from pd_launch.launcher.sources.engine.wrapped import unwrap
+from pd_launch.launcher.sources.engine.written import as_document, is_verbatim, raw_of
 from pd_launch.launcher.sources.forms.relocate import read_inside
 from pd_launch.launcher.sources.forms.systemd import read_unit
 from pd_launch.launcher.sources.forms_table import text_form
@@ -30,7 +31,6 @@ from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
 Read = Callable[[Sequence[Node], SourceFile, Found], bool]
 """Reads the documents of a file of YAML."""
 
-_SHELL_VARIABLE = lazy_pattern(r"\$\{[^}\n]{0,500}\}|\$\w+")
 _TAKES_OBJECTS = ("kubectl", "oc", "k3s", "microk8s", "minikube")
 _OBJECT = lazy_pattern(r"(?:--?[\w-]{1,40}=)?\s{0,40}[\[{]")
 _ARGUMENTS = lazy_pattern(r"/args\b")
@@ -133,30 +133,13 @@ def _python(program: Text, found: Found) -> bool:
 
 def _written_yaml(body: Text, found: Found, documents: Read) -> None:
     """Read a manifest that a script writes or applies: a here-document, at its place in the file."""
-    source = body.source
-    start, end = body.spots[0], body.spots[-1]
-    raw, quoting = source.text[start:end], body.quoting(0)
-    same = raw.replace("\r\n", "\n") == body.value
-    if not same and (quoting is None or quoting.kind != "heredoc" or quoting.outer or "\\" in raw):
+    quoting = body.quoting(0)
+    plain = quoting is not None and quoting.kind == "heredoc" and not quoting.outer and "\\" not in raw_of(body)
+    if not plain and not is_verbatim(body):
         found.add_faults(list(not_started(body)))
         return
-    before = re.sub(r"[^\n]", " ", source.text[:start])
-    filled = _SHELL_VARIABLE.sub(lambda match: HOLE * len(match.group()), raw)
-    trees, _ = parse_yaml(SourceFile(source.path, before + filled))
-    documents(trees, source, found)
-
-
-def keep_written(command: Command, found: Found) -> None:
-    """Take in a file of YAML that a command writes: an engine may be given it as ``--config``."""
-    body, file = command.body, target_of(command)
-    if body is None or not file.endswith((".yaml", ".yml")):
-        return
-    start, end = body.spots[0], body.spots[-1]
-    raw = body.source.text[start:end]
-    if raw.replace("\r\n", "\n") == body.value or _SHELL_VARIABLE.search(raw):
-        before = re.sub(r"[^\n]", " ", body.source.text[:start])
-        filled = _SHELL_VARIABLE.sub(lambda match: HOLE * len(match.group()), raw)
-        found.written[file.rpartition("/")[2]] = SourceFile(body.source.path, before + filled)
+    trees, _ = parse_yaml(as_document(body))
+    documents(trees, body.source, found)
 
 
 def _in_place(body: Text) -> SourceFile | None:

@@ -80,7 +80,7 @@ class Older(NamedTuple):
 
 OLDER: dict[str, Older] = {
     "enable_xpyd": Older("0.3.9", "enable_pd"),
-    "enable_nixl": Older("0.3.9", "enable_pd"),
+    "enable_nixl": Older("0.3.9"),
     "nixl_role": Older("0.3.9", "pd_role"),
     "nixl_peer_host": Older("0.3.9", "pd_peer_host"),
     "nixl_peer_init_port": Older("0.3.9", "pd_peer_init_port"),
@@ -88,8 +88,8 @@ OLDER: dict[str, Older] = {
     "nixl_peer_port": Older("0.3.9"),
     "nixl_proxy_host": Older("0.3.9", "pd_proxy_host"),
     "nixl_proxy_port": Older("0.3.9", "pd_proxy_port"),
-    "nixl_receiver_host": Older("0.3.9", "pd_peer_host"),
-    "nixl_receiver_port": Older("0.3.9", "pd_peer_init_port"),
+    "nixl_receiver_host": Older("0.3.9"),
+    "nixl_receiver_port": Older("0.3.9"),
     "nixl_enable_gc": Older("0.3.9"),
     "controller_url": Older("0.3.9", "controller_pull_url"),
     "lmcache_worker_port": Older("0.3.9", "lmcache_worker_ports"),
@@ -97,7 +97,7 @@ OLDER: dict[str, Older] = {
     "distributed_url": Older("0.3.9"),
     "weka_path": Older("0.4.5"),
     "cufile_buffer_size": Older("0.4.5"),
-    "mla_lookup_server_worker_id": Older("0.4.5", "lookup_server_worker_ids"),
+    "mla_lookup_server_worker_id": Older("0.4.5"),
 }
 RENAMED = {"plugin_locations": "runtime_plugin_locations", "external_backends": "storage_plugins"}
 """Older names that are still read as the new ones."""

@@ -52,8 +52,8 @@ LMCache 只在日志里提一句，就忽略不认识的键并按默认值运行
 ## 来源
 
 lmcache/v1/config.py、config_base.py 与 integration/vllm/vllm_v1_adapter.py（0.3.6、0.3.9、0.4.5、0.5.0、0.5.6）；
-在 0.3.9、0.4.5 和 0.5.6 上运行过：旧名 `enable_xpyd` 与 `nixl_role` 被忽略，`chunk_size: abc` 变成空值
-（0.3.9 报错停止），`local_cpu: "on"` 变成关闭。
+在 0.3.9、0.4.5 和 0.5.6 上运行过：旧名 `enable_xpyd` 与 `nixl_role` 被忽略，0.3.9 遇到 `chunk_size: abc` 报错停止。
+在 0.4.5 和 0.5.6 上运行过：`chunk_size: abc` 变成空值，`local_cpu: "on"` 变成关闭。
 """
 
 
@@ -104,8 +104,8 @@ def lmcache_option(deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     lmcache/v1/config.py, config_base.py and integration/vllm/vllm_v1_adapter.py at 0.3.6, 0.3.9, 0.4.5, 0.5.0 and
-    0.5.6. Run on 0.3.9, 0.4.5 and 0.5.6: the old names `enable_xpyd` and `nixl_role` are ignored, `chunk_size: abc`
-    becomes nothing (0.3.9 stops), and `local_cpu: "on"` is off.
+    0.5.6. Run on 0.3.9, 0.4.5 and 0.5.6: the old names `enable_xpyd` and `nixl_role` are ignored, and 0.3.9 stops at
+    `chunk_size: abc`. Run on 0.4.5 and 0.5.6: `chunk_size: abc` becomes nothing, and `local_cpu: "on"` is off.
     """
     seen: set[Origin] = set()
     for node in deployment.nodes:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from dataclasses import replace
 
 from pd_launch.launcher.sources.engine.command_line import PLAIN_JSON
 from pd_launch.launcher.sources.engine.named import named_file, unread
+from pd_launch.launcher.sources.engine.written import as_file
 from pd_launch.launcher.sources.text.interpolate import CONFIG, expand_node
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch, is_unknown
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.core.values import Node, SourceFile
+from pd_launch.schemas.core.values import Node, SourceFile, Text
 
 
 def read_config_file(
-    node: NodeLaunch, files: Mapping[str, SourceFile], most: int
+    node: NodeLaunch, files: MutableMapping[str, SourceFile | Text], most: int
 ) -> tuple[SourceFile | None, list[Fault]]:
     """Add the flags of a node's ``--config`` file that its command line does not give.
 
     Args:
         node: the node to complete.
-        files: the files of the call by their base names; another file is looked for beside the script.
+        files: the files of the call and the here-documents that its scripts write, by base name; another file is
+            looked for beside the script. A here-document that is read becomes a file.
         most: bytes that the file may have.
 
     Returns:
@@ -33,7 +35,11 @@ def read_config_file(
     node.partial |= is_unknown(written)
     if name is None or not name.endswith((".yaml", ".yml")):
         return None, []
-    source = files.get(name.rpartition("/")[2])
+    base = name.rpartition("/")[2]
+    held = files.get(base)
+    source = as_file(held) if isinstance(held, Text) else held
+    if source is not None:
+        files[base] = source
     if source is None:
         named = named_file(name, written.origin.file if written else node.origin.file, most)
         node.partial |= named.source is None  # it may give any flag

@@ -12,7 +12,7 @@ from pd_launch.launcher.sources.shell.scope import Journal
 from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, NodeLaunch, Proxy, Request
 from pd_launch.schemas.core.record import dataclass
-from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 
 Finish = Callable[[NodeLaunch], None]
 """Completes a node that a form found: its container, side and host."""
@@ -78,8 +78,6 @@ class Found:
     proxies: list[Proxy] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     nested: list[Nested] = field(default_factory=list)
-    written: dict[str, SourceFile] = field(default_factory=dict)
-    """Files of YAML that scripts write, by their names: each is the script's file with nothing else in it."""
     maps: dict[str, Node] = field(default_factory=dict)
     """The data of ConfigMaps by name."""
     offered: list[Offered] = field(default_factory=list)
