@@ -8,6 +8,7 @@ from pd_launch.launcher.rules.edits import rename_key, renamed
 from pd_launch.launcher.rules.pd7_environment.lmcache_values import wrong
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.launcher.rules.variables import place_of
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
@@ -159,7 +160,7 @@ def _variables(node: NodeLaunch) -> Iterator[Hit]:
         if not name.startswith(PREFIX):
             continue
         option, written = name.removeprefix(PREFIX).lower(), variable.value.key_text
-        if option in OLDER and (written is None or written.value == name):
+        if option in OLDER and not differ(written.value if written else None, name):
             yield _older(option, variable.value, place_of(variable), PREFIX)
         elif option in kinds():
             yield from _value(option, variable.value)
