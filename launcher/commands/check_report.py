@@ -33,6 +33,12 @@ def print_report(outcome: Outcome, given: Given, counts: Sequence[bool], options
         write(text, options.output)
 
 
+def without_engine(given: Given, outcome: Outcome) -> list[str]:
+    """Return the files that were looked at and hold no engine."""
+    holding = {file for file, _ in outcome.engines}
+    return [path for path in given.paths if path not in holding]
+
+
 def files_kept(given: Given, engines: Iterable[str], sources: Iterable[str]) -> Iterable[str]:
     """Return the files that no output may replace: all that were read; of a folder with old reports, the engines'."""
     return engines if given.folders else sources
@@ -79,5 +85,6 @@ def _rendered(
         return junit(findings, files, choices, counts)
     colour = options.output is None and use_colour(options.color, sys.stdout)
     columns = terminal_columns(sys.stdout) if options.output is None else None
-    report_ = TextReport(outcome.sources, colour, lang, outcome.secrets, columns, outcome.checked.cut)
+    idle = without_engine(given, outcome) if outcome.engines and not given.folders else []
+    report_ = TextReport(outcome.sources, colour, lang, outcome.secrets, columns, outcome.checked.cut, idle=idle)
     return report_.render(findings, summary, choices) + "\n"

@@ -9,6 +9,7 @@ import click
 from pd_launch.launcher.check.jobs import Outcome
 from pd_launch.launcher.check.unknowns import MORE, Unseen
 from pd_launch.launcher.commands.check_inputs import Given
+from pd_launch.launcher.commands.check_report import without_engine
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import NOTHING, Msg
@@ -47,8 +48,7 @@ def say_more(given: Given, outcome: Outcome, lang: str) -> None:
             ),
             lang,
         )
-    holding = {file for file, _ in outcome.engines}
-    idle = [path for path in given.paths if path not in holding]
+    idle = without_engine(given, outcome)
     if idle:
         names = series(idle[:_NAMED], more=len(idle) > _NAMED)
         _say(

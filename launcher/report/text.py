@@ -12,6 +12,7 @@ from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.severity import RANK
 from pd_launch.schemas.core.units import severities
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.core.words import joined, series
 
 _COLOURS: dict[str, str] = {"error": "31", "warning": "33", "info": "36", "dim": "2", "bold": "1"}
 _MORE = Msg("for more: ", "详细说明：")
@@ -26,6 +27,8 @@ _LABELS = {
     "colon": Msg(": ", "："),
 }
 _WIDTH = 110
+_NAMED = 6
+"""Files without an engine that are named."""
 NO_FINDINGS = Msg("nothing to report", "没有发现问题")
 
 
@@ -34,7 +37,7 @@ class TextReport:
 
     ``secrets`` are masked in these lines; findings are given masked. Texts are broken at words to ``columns``, where
     these are given. ``cut``: places where reading stopped, of which PD014 speaks unless it was left out. ``nothing`` is
-    said where there is no finding.
+    said where there is no finding. ``idle`` are given files without an engine, beside one with an engine.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class TextReport:
         columns: int | None = None,
         cut: int = 0,
         nothing: Msg = NO_FINDINGS,
+        idle: Sequence[str] = (),
     ) -> None:
         self.sources = sources
         self.secrets = secrets
@@ -55,6 +59,7 @@ class TextReport:
         self.columns = columns
         self.cut = cut
         self.nothing = nothing
+        self.idle = idle
 
     def render(self, findings: Sequence[Finding], summary: Summary, choices: Choices) -> str:
         """Return the whole report."""
@@ -154,8 +159,13 @@ class TextReport:
                 severities(summary.error, summary.warning, summary.info),
                 f"{summary.error} 个错误，{summary.warning} 个警告，{summary.info} 个提示",
             )
-        if names:
-            text = Msg(f"{text.en} (checked for {names})", f"{text.zh}（检查目标：{names}）")
+        beside = [Msg(f"checked for {names}", f"检查目标：{names}")] if names else []
+        if self.idle:
+            files = series([clean(file) for file in self.idle[:_NAMED]], more=len(self.idle) > _NAMED)
+            beside.append(Msg(f"no engine in {files.en}", f"{files.zh} 中没有引擎"))
+        if beside:
+            remarks = joined(beside)
+            text = Msg(f"{text.en} ({remarks.en})", f"{text.zh}（{remarks.zh}）")
         return text.text(self.lang)
 
     def paint(self, text: str, *styles: str) -> str:

@@ -64,6 +64,17 @@ def test_a_folder_and_files_beside_it(run: Run) -> None:
     assert places(done) == ["a/x.sh:1:14:PD004", "y.sh:1:14:PD004"]
 
 
+def test_files_without_an_engine_beside_one_are_named(run: Run) -> None:
+    """A file that starts an engine in an unknown way must not look checked; files of a folder are too many to name."""
+    write(**{"x.sh": RIGHT, "start.sh": "exec ./start-engine\n", "a/y.sh": RIGHT, "a/stop.sh": "pkill vllm\n"})
+    assert "; no engine in start.sh)" in run("x.sh", "start.sh").out
+    assert "；start.sh 中没有引擎）" in run("x.sh", "start.sh", "--lang", "zh").out
+    assert "no engine in" not in run("x.sh").out + run("a").out
+    many = [f"{number}.sh" for number in range(8)]
+    write(**dict.fromkeys(many, "exec ./start-engine\n"))
+    assert "; no engine in 0.sh, 1.sh, 2.sh, 3.sh, 4.sh, 5.sh …)" in run("x.sh", *many).out
+
+
 def test_no_engine_anywhere_is_said_once(run: Run) -> None:
     write(**{"a/x.sh": "echo\n", "a/y.py": "import vllm\n", "b/z.sh": RIGHT})
     done = run("a", "--format", "concise")
