@@ -177,7 +177,7 @@ class NodeLaunch:
     kept: dict[str, Origin] = field(default_factory=dict)
     """Variables that the script sets, does not export and does not read itself, and where."""
     model: Node | None = None
-    program: Literal["serve", "api_server", "python", "dynamo", "omni"] = "serve"
+    program: Literal["serve", "api_server", "python", "dynamo", "omni", "kserve"] = "serve"
     side: Side | None = None
     """What the input says of the side (a section's or group's name), not the kv_role."""
     container: Container | None = None

@@ -20,8 +20,8 @@ DEFAULT_MASTER = 29501
 
 
 def http_port(node: NodeLaunch) -> PortRange | None:
-    """Return the HTTP port, or None for a headless or offline engine, a worker of Dynamo, or an unknown port."""
-    if node.switch("headless") or node.program in ("python", "dynamo"):
+    """Return the HTTP port; None where it is unknown or another program's: an offline or headless engine, a worker."""
+    if node.switch("headless") or node.program in ("python", "dynamo", "kserve"):
         return None
     written = node.value("port")
     port = node.number("port", DEFAULT_HTTP)

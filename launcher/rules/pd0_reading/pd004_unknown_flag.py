@@ -18,6 +18,7 @@ from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.switches import paired
 from pd_launch.schemas.core.values import knowable
 from pd_launch.schemas.core.words import series
+from pd_launch.schemas.releases import kserve
 from pd_launch.schemas.releases.domains import BOOLEAN_WORDS
 from pd_launch.schemas.releases.features import DYNAMO_ROLES_GONE
 from pd_launch.schemas.releases.vllm_tables import Table, vllm_table
@@ -31,7 +32,7 @@ ZH = r"""
 开关类参数可以写成 `--no-x`，JSON 参数可以写成 `--x.key`。不属于任何参数的多余内容也会报告；
 在 Python 文件里检查 `LLM` 和 `EngineArgs` 的关键字参数。
 Dynamo 的 worker 从 1.4 起没有 `--is-prefill-worker` 和 `--is-decode-worker`：镜像标签表明版本时报告为错误，
-看不出版本时报告为警告。
+看不出版本时报告为警告。KServe 的 Hugging Face 服务端除 vLLM 的参数外还有自己的参数，其余参数会被忽略：报告为警告。
 
 ## 为什么重要
 
@@ -45,6 +46,7 @@ Dynamo 的 worker 从 1.4 起没有 `--is-prefill-worker` 和 `--is-decode-worke
 
 0.18.0 到 0.32.0 各版本 CPU 安装包里的参数解析器，由 scripts/read_release.py 静态读取；
 0.27.1 和 0.32.0 的表与真实解析器逐项比较。Dynamo 1.4.0 的发布说明（ai-dynamo/dynamo PR 12089）。
+KServe 的 huggingfaceserver/__main__.py 与 kserve/model_server.py（2026-08-21）。
 """
 
 
@@ -55,6 +57,7 @@ _DYNAMO = frozenset({"connector", "endpoint", "is-prefill-worker", "is-decode-wo
 _ROLES = {"is-prefill-worker": "prefill", "is-decode-worker": "decode"}
 """Options of Dynamo's worker that say its role, which 1.4 does not have any more: what --disaggregation-mode says."""
 _ROLES_UNTIL = (1, 4)
+KSERVE = (*kserve.VALUED, *kserve.SWITCHES)
 MOST = 100
 """Of one command: who wrote more did not write a command of this engine."""
 
@@ -69,7 +72,8 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     prefix that fits only one name is accepted, a flag that can be switched off also exists as `--no-x`, and a JSON
     argument as `--x.key`. Words that belong to no flag are reported too. In Python files, the keyword arguments of
     `LLM` and `EngineArgs` are checked. A worker of Dynamo has no `--is-prefill-worker` and `--is-decode-worker` from
-    1.4 on: an error where the tag of its image says so, a warning where nothing says which Dynamo it is.
+    1.4 on: an error where the tag of its image says so, a warning where nothing says which Dynamo it is. KServe's
+    Hugging Face server takes its own options beside vLLM's and ignores others: a warning.
 
     ## Why it matters
 
@@ -98,7 +102,7 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     The argument parsers in the CPU wheels of vLLM 0.18.0 to 0.32.0, read statically by scripts/read_release.py; the
     tables of 0.27.1 and 0.32.0 are compared with the real parser. The release notes of Dynamo 1.4.0 (ai-dynamo/dynamo
-    pull request 12089).
+    pull request 12089). KServe's huggingfaceserver/__main__.py and kserve/model_server.py, 2026-08-21.
     """
     hits = _unknown_flags(node, deployment)
     yield from islice(hits, MOST)
@@ -119,7 +123,7 @@ def _unknown_flags(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     for index, arg in enumerate(node.args):
         if not arg.name:
             torn = (arg.origin.file, arg.origin.line) in broken  # another rule says what tore the line apart
-            ours = node.program in _EXTENDED  # it has options of its own, with values
+            ours = node.program in (*_EXTENDED, "kserve")  # it has options of its own, with values
             if not torn and not ours and not _is_switch_value(arg, node.args[index - 1] if index else None):
                 yield _stray(arg, deployment)
         elif node.program == "dynamo" and arg.name in _ROLES:
@@ -127,7 +131,21 @@ def _unknown_flags(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         elif knowable(arg.written) and (node.program not in _EXTENDED or _is_vllms(arg, table)):
             for hit in check(arg, table, deployment):
                 sure = not newer or nearest(arg.name.partition(".")[0], spellings(table), _SURELY) is not None
-                yield hit if sure else replace(hit, severity="warning")
+                hit = hit if sure else replace(hit, severity="warning")
+                yield _ignored(hit, arg) if node.program == "kserve" else hit
+
+
+def _ignored(hit: Hit, arg: Arg) -> Hit:
+    """Return what KServe's Hugging Face server makes of an option that neither it nor vLLM knows."""
+    message = Msg(
+        f"{hit.message.en}, nor does KServe's Hugging Face server: {arg.written} is ignored",
+        f"{hit.message.zh}，KServe 的 Hugging Face 服务端也没有：{arg.written} 会被忽略",
+    )
+    own = nearest(arg.name, KSERVE, _SURELY)
+    if own is None:
+        return replace(hit, message=message, severity="warning")
+    right = Msg(f"did you mean --{own}?", f"是不是想写 --{own}？")
+    return Hit(hit.origin, message, right, severity="warning", fix=renamed(rename_flag(arg, own), f"--{own}"))
 
 
 def _role(arg: Arg, node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:

@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 from pd_launch.launcher.sources.engine.around import Around
 from pd_launch.launcher.sources.engine.engines import add_engine, image_engine, nest_scripts
-from pd_launch.launcher.sources.engine.found import Found, Pod, keep
+from pd_launch.launcher.sources.engine.found import Found, Pod
 from pd_launch.launcher.sources.engine.mounted import mounted_files, offered
 from pd_launch.launcher.sources.engine.one_word import apart, of_text
 from pd_launch.launcher.sources.forms.booster import read_booster
 from pd_launch.launcher.sources.forms.chart_words import ADDED, chart_command, kserve_command
 from pd_launch.launcher.sources.forms.compose import side_of
 from pd_launch.launcher.sources.forms.dynamo_graph import MAIN
+from pd_launch.launcher.sources.forms.kserve_predictor import read_predictor
 from pd_launch.launcher.sources.forms.lmcache_file import read_written
-from pd_launch.launcher.sources.forms.only_arguments import add_arguments, are_arguments, only_arguments
+from pd_launch.launcher.sources.forms.only_arguments import add_arguments, only_arguments
 from pd_launch.launcher.sources.forms.pod_facts import add_placement, facts_of
 from pd_launch.launcher.sources.forms.pod_parts import (
     PROBES,
@@ -59,7 +60,7 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
     if is_kind(tree, "Service"):
         found.services.append(tree)
     if kind is not None and kind.value == "InferenceService":
-        _inference_service(tree, path, found)
+        read_predictor(tree, path, found)
     if kind is not None and kind.value == "ModelBooster":
         read_booster(tree, path, found, variables)
     if how == "manifest":
@@ -95,14 +96,6 @@ def _platform_model(tree: Node, nodes: Sequence[NodeLaunch]) -> None:
     for node in nodes:
         if node.model is None or not node.model.known:
             node.model = name
-
-
-def _inference_service(tree: Node, path: str, found: Found) -> None:
-    """Add the engine of a KServe InferenceService whose runtime has the command: only arguments are given."""
-    arguments = tree.get("spec", "predictor", "model", "args")
-    texts = [part.text for part in arguments.elements() if part.text is not None] if arguments else []
-    if arguments is not None and are_arguments(texts):
-        add_arguments(texts, path, arguments.origin, found, keep)
 
 
 class _Place(NamedTuple):
