@@ -28,6 +28,7 @@ Needs = Literal[
     "decode_context",
     "sparse_sfa_c8",
     "consumes",
+    "async_on",
 ]
 
 
@@ -325,7 +326,7 @@ KNOWN_ISSUES = [
         last="0.29.0",
         of="vllm",
         connector=_KEEPERS,
-        needs=("async", "consumes"),
+        needs=("async_on", "consumes"),
         what=_NO_PROGRESS,
         instead=_FROM_0_30,
     ),
@@ -342,7 +343,7 @@ KNOWN_ISSUES = [
             "LMCacheConnectorV1",
             "LMCacheMPConnector",
         ),
-        needs=("async", "consumes"),
+        needs=("async_on", "consumes"),
         rare=True,
         what=_NO_PROGRESS,
         instead=_FROM_0_30,
@@ -354,7 +355,7 @@ KNOWN_ISSUES = [
         last="0.29.0rc1",
         of="vllm-ascend",
         connector=_POOL,
-        needs=("async", "consumes"),
+        needs=("async_on", "consumes"),
         rare=True,
         what=_NO_PROGRESS,
         instead=Msg(

@@ -51,7 +51,7 @@ def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ```bash
     # target: vllm==0.26.0
-    vllm serve /models/m --no-async-scheduling \
+    vllm serve /models/m \
       --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
       "kv_connector_extra_config": {"connectors": [{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"},
       {"kv_connector": "OffloadingConnector", "kv_role": "kv_consumer",
@@ -62,7 +62,7 @@ def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ```bash
     # target: vllm==0.26.0
-    vllm serve /models/m --no-async-scheduling \
+    vllm serve /models/m \
       --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
     ```
 
@@ -125,6 +125,11 @@ def _v2_runner(node: NodeLaunch, _: Connector) -> bool:
 
 def _async(node: NodeLaunch, _: Connector) -> bool:
     return node.switch("async-scheduling") is not False and not node.partial
+
+
+def _async_on(node: NodeLaunch, _: Connector) -> bool:
+    """Whether it is asked for: by default the engine decides by executor, model and platform."""
+    return node.switch("async-scheduling") is True
 
 
 def _one_side(node: NodeLaunch, _: Connector) -> bool:
@@ -192,4 +197,5 @@ _NEEDS: dict[str, Callable[[NodeLaunch, Connector], bool]] = {
     "decode_context": _decode_context,
     "sparse_sfa_c8": _sparse_sfa_c8,
     "consumes": _consumes,
+    "async_on": _async_on,
 }

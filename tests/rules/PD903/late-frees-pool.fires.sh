@@ -1,2 +1,3 @@
-# pd-test: target=0.29.0rc1 severity=info line=2
-vllm serve /models/m  --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both", "kv_connector_extra_config": {"backend": "mooncake", "lookup_rpc_port": "0"}}'
+# pd-test: target=0.29.0rc1 severity=info line=3
+export PYTHONHASHSEED=0 MOONCAKE_CONFIG_PATH=/etc/m.json
+vllm serve /models/m --async-scheduling  --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both", "kv_connector_extra_config": {"backend": "mooncake", "lookup_rpc_port": "0"}}'
