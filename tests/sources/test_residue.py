@@ -19,16 +19,23 @@ FOLLOWED = (
     "cat > start.env <<'E'\n@E\nE\nBASH_ENV=start.env bash -c true\n",
     "cat > start.env <<'E'\n@E\nE\nexport BASH_ENV=start.env\nbash other\n",
     "printf '#!/bin/bash\\n@E\\n' > r\n",
+    "cat > r.sh <<< '@E'; bash r.sh\n",
+    "cat < in >| r.sh 2> /dev/null <<< '@E'\n",
+    "cat > r.sh <<'E' 2> /dev/null\n@E\nE\n",
+    "bash 2>&1 <<< '@E'\n",
     "cat > F.yaml <<'E'\nmodel: X\ntensor-parallel-sizee: 8\nE\nvllm serve --config F.yaml\n",
     "cat > /tmp/F.yaml <<E\nmodel: $M\ntensor-parallel-sizee: 8\nE\nvllm serve --config /tmp/F.yaml\n",
 )
 SAID = (
+    "while read -r l; do $l; done <<< '@E'\n",
+    "{ read -r l; $l; } > log <<< '@E'\n",
     "socat TCP-LISTEN:80 EXEC:'@E',pty\n",
     "if x; then f() { @E; }; else f() { vllm serve ok; }; fi\nf\n",
     'perl -e \'exec("vllm", "serve", "X")\'\n',
     "python -c 'from vllm import LLM; LLM(\"X\"'\n",
 )
 SILENT = (
+    "grep -q vllm > /dev/null <<< 'vllm serve X --portt 1'\n",
     "ln -s $(which vllm) x\n",
     "ln -s /opt/tool x\n./x serve X --portt 1\n",
     "cp vllm.log /tmp/x\n/tmp/x serve X --portt 1\n",

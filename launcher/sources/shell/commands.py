@@ -75,6 +75,10 @@ def _quoted(word: Text) -> Text:
     return concat([quote, *parts, quote], word.source, word.spots[0])
 
 
+_OUTPUT = (">", ">>", ">|", "&>", "&>>")
+"""Operators that send standard output into a file."""
+
+
 class Commands(Loops):
     """Follows simple commands: what a script starts."""
 
@@ -89,7 +93,7 @@ class Commands(Loops):
         target = ""
         behind = [part for child in node.children if child.type == "heredoc_redirect" for part in child.children]
         for child in [*node.children, *behind]:
-            if child.type == "file_redirect":
+            if child.type == "file_redirect" and self._takes_output(child):
                 first = next((part for part in child.children if part.type in WORDS), None)
                 words = self.words.expand(first, scope) if first is not None else []
                 target = words[0].value if words else ""
@@ -98,6 +102,12 @@ class Commands(Loops):
             command.alone = command.alone or (command.body is None and node.children[0].type == "command")
             command.body = command.body or body
             command.target = command.target or target
+
+    def _takes_output(self, redirect: Any) -> bool:
+        """Whether a redirection is of standard output into a file."""
+        descriptor = next((part for part in redirect.children if part.type == "file_descriptor"), None)
+        goes = any(part.type in _OUTPUT for part in redirect.children)
+        return goes and (descriptor is None or self.words.raw(descriptor) == "1")
 
     def _behind_redirections(self, node: Any, commands: list[Command], scope: Scope) -> None:
         """Give a command the words that come after its redirections, which the parser takes for part of these."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from pd_launch.launcher.sources.shell.commands import Commands
@@ -108,12 +109,26 @@ class Feeds(Commands):
         before = len(self.script.commands)
         super().on_redirected_statement(node, scope)
         self._from_substitution(node, self.script.commands[before:], scope)
+        self._from_string(node, self.script.commands[before:], scope)
         for redirect in (child for child in node.children if child.type == "heredoc_redirect"):
             if not _SHOWS.match(self.words.raw(node.children[0])):
                 self._hold(*self.words.span(redirect))
             for part in (child for child in redirect.children if child.type in _PIPED):
                 self._pipe(_stages(part), node, scope)
             self._after_document(redirect, scope)
+
+    def _from_string(self, node: Any, commands: list[Command], scope: Scope) -> None:
+        """Give a command what is written after ``<<<`` and another redirection, or hold back what a loop reads."""
+        for child in node.children:
+            if child.type == "herestring_redirect":  # of a whole loop or group
+                self._hold(*self.words.span(child))
+        for error, redirect in pairwise(node.children):  # the parser knows ``cmd <<< X >f``, not ``cmd >f <<< X``
+            if error.type != "ERROR" or self.words.raw(error) != "<<" or redirect.start_byte != error.end_byte:
+                continue
+            if len(commands) == 1 and commands[0].body is None:
+                commands[0].body = self.words.single(redirect.children[-1], scope)
+            else:
+                self._hold(*self.words.span(redirect))
 
     def _from_substitution(self, node: Any, commands: list[Command], scope: Scope) -> None:
         """Give a command what it reads of ``< <(…)``."""
