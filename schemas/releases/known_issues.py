@@ -350,7 +350,7 @@ KNOWN_ISSUES = [
     ),
     KnownIssue(
         link=f"{_ASCEND}/issues/16315",
-        date="2026-09",
+        date="2026-09-11",
         first="0.24.0rc1",
         last="0.29.0rc1",
         of="vllm-ascend",
